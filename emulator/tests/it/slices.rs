@@ -374,6 +374,42 @@ fn requests_apply_few_of_many_arrivals() {
     }
 }
 
+/// A transaction finds all of its items that have arrived, although other arrivals wait for later.
+#[test]
+fn a_transaction_finds_every_item_that_has_arrived() {
+    let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
+    let keys = (0..).map(|number| number.to_string());
+    let keys: Vec<String> = keys.filter(|pk| partition_of(pk) == 0).take(63).collect();
+    let (others, own) = keys.split_at(60);
+    let named = |pk: &str, member: &str| json!({"TableName": "tab", member: {"pk": {"S": pk}}, "ConditionExpression": "attribute_exists(pk)"});
+    for (action, member) in [("Put", "Item"), ("Delete", "Key"), ("ConditionCheck", "Key")] {
+        let (twin, micros) = running();
+        let mut conditions = Conditions::CALM;
+        conditions.replication_lag = Lag::Fixed(Duration::from_secs(2));
+        twin.engine.set_conditions(conditions).unwrap();
+        create(&twin, json!({}));
+        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        twin.ok("UpdateTable", &replica);
+        for pk in others.iter().chain(own) {
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": pk}}}));
+        }
+        micros.fetch_add(20_000_000, Ordering::SeqCst);
+        let actions: Vec<Value> = own.iter().map(|pk| json!({ action: named(pk, member) })).collect();
+        let there = Caller {
+            region: "eu-west-1".into(),
+            ..twin.caller.clone()
+        };
+        let body = json!({"TransactItems": actions}).to_string();
+        let answer = twin.engine.dispatch(&there, "TransactWriteItems", body.as_bytes());
+        assert_eq!(
+            answer.status,
+            200,
+            "{action}: {}",
+            String::from_utf8_lossy(&answer.body)
+        );
+    }
+}
+
 /// A change of another region arrives when the transaction ends that holds its item, though other arrivals wait for later.
 #[test]
 fn an_arrival_at_a_held_item_is_dated_after_the_transaction() {
@@ -1067,6 +1103,128 @@ fn a_query_skips_due_deletions_anywhere_in_a_collection() {
             assert_eq!(found, expect, "{number:b} {index}");
         }
     }
+}
+
+/// However many items a Query reads, the deletion of the last one is not observed before it is applied.
+#[test]
+fn a_query_of_many_items_skips_due_deletions() {
+    let twin = Twin::new(1);
+    create_expiring(&twin, &with_local_index());
+    let ttl = (Moment::START.seconds() + 10).to_string();
+    let (items, last) = (1100, 1099);
+    let all: Vec<usize> = (0..items).collect();
+    for some in all.chunks(25) {
+        let puts = some.iter().map(|at| {
+            let sk = json!({"S": format!("{at:04}")});
+            let mut item = json!({"pk": {"S": "p"}, "sk": sk, "g": sk});
+            if *at == last {
+                item["ttl"] = json!({ "N": ttl });
+            }
+            json!({"PutRequest": {"Item": item}})
+        });
+        let puts: Vec<Value> = puts.collect();
+        twin.ok("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
+    }
+    // Not `advance`, which applies what is due.
+    twin.engine.clock().advance(Duration::from_secs(20));
+    let query = json!({"TableName": "tab", "Select": "COUNT", "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": "p"}}});
+    assert_eq!(twin.ok("Query", &query)["Count"], items - 1);
+}
+
+/// A transaction finds none of its items that have expired, however many deletions of others are due before.
+#[test]
+fn a_transaction_finds_no_expired_item() {
+    let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
+    let keys = (0..).map(|number| number.to_string());
+    let keys: Vec<String> = keys.filter(|pk| partition_of(pk) == 0).take(43).collect();
+    let (others, own) = keys.split_at(40);
+    for (more, has_sort_key) in [(json!({}), false), (with_local_index(), true)] {
+        let key = |pk: &str| {
+            let mut key = json!({"pk": {"S": pk}});
+            if has_sort_key {
+                key["sk"] = json!({"S": "x"});
+            }
+            key
+        };
+        let condition = "attribute_not_exists(pk)";
+        let put = |pk: &String| json!({"Put": {"TableName": "tab", "Item": key(pk), "ConditionExpression": condition}});
+        let update = |pk: &String| {
+            json!({"Update": {"TableName": "tab", "Key": key(pk), "ConditionExpression": condition,
+                "UpdateExpression": "SET v = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}}})
+        };
+        let check = |pk: &String| json!({"ConditionCheck": {"TableName": "tab", "Key": key(pk), "ConditionExpression": condition}});
+        let insert = |pk: &String| {
+            let sort_key = if has_sort_key { ", 'sk': 'x'" } else { "" };
+            json!({"Statement": format!("INSERT INTO tab VALUE {{'pk': '{pk}'{sort_key}}}")})
+        };
+        type Action<'a> = &'a dyn Fn(&String) -> Value;
+        let actions: [(&str, &str, Action<'_>); 4] = [
+            ("TransactWriteItems", "TransactItems", &put),
+            ("TransactWriteItems", "TransactItems", &update),
+            ("TransactWriteItems", "TransactItems", &check),
+            ("ExecuteTransaction", "TransactStatements", &insert),
+        ];
+        for (operation, member, action) in actions {
+            let twin = Twin::new(1);
+            create_expiring(&twin, &more);
+            let put = |pk: &str, second: i64| {
+                let mut item = key(pk);
+                item["ttl"] = json!({"N": (Moment::START.seconds() + second).to_string()});
+                twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+            };
+            others.iter().for_each(|pk| put(pk, 10));
+            own.iter().for_each(|pk| put(pk, 12));
+            // Not `advance`, which applies what is due.
+            twin.engine.clock().advance(Duration::from_secs(20));
+            let actions: Vec<Value> = own.iter().map(action).collect();
+            twin.ok(operation, &json!({ member: actions }));
+            let left = if actions[0].get("ConditionCheck").is_some() {
+                0
+            } else {
+                own.len()
+            };
+            assert_eq!(scan(&twin, None).len(), left, "{}", actions[0]);
+        }
+    }
+}
+
+/// On a clock that runs, a page of a stream is full if enough changes have arrived.
+#[test]
+fn arrivals_fill_a_page_of_a_stream() {
+    let (twin, micros) = running();
+    let mut conditions = Conditions::CALM;
+    conditions.replication_lag = Lag::Fixed(Duration::from_secs(2));
+    twin.engine.set_conditions(conditions).unwrap();
+    create(&twin, with_stream());
+    let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    twin.ok("UpdateTable", &replica);
+    let there = |operation: &str, body: &Value| {
+        let caller = Caller {
+            region: "eu-west-1".into(),
+            ..twin.caller.clone()
+        };
+        let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+        assert_eq!(answer.status, 200, "{operation} {body}");
+        serde_json::from_slice::<Value>(&answer.body).unwrap()
+    };
+    // In one partition and one shard.
+    let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
+    let keys = (0..).map(|number| number.to_string());
+    let keys: Vec<String> = keys.filter(|pk| partition_of(pk) == 0).take(1100).collect();
+    for keys in keys.chunks(25) {
+        let put = |pk: &String| json!({"PutRequest": {"Item": {"pk": {"S": pk}}}});
+        let puts: Vec<Value> = keys.iter().map(put).collect();
+        twin.ok("BatchWriteItem", &json!({"RequestItems": {"tab": puts}}));
+    }
+    let arn = there("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+    let shards = there("DescribeStream", &json!({ "StreamArn": arn }))["StreamDescription"]["Shards"].clone();
+    let from = json!({"StreamArn": arn, "ShardId": shards[0]["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+    let iterator = there("GetShardIterator", &from)["ShardIterator"].clone();
+    // No other request follows, which would apply all of them.
+    micros.fetch_add(20_000_000, Ordering::SeqCst);
+    let page = there("GetRecords", &json!({ "ShardIterator": iterator }));
+    assert_eq!(page["Records"].as_array().unwrap().len(), 1000);
 }
 
 /// The estimate of an item collection's size contains no due deletion that could change it, in each collection that a request writes.
