@@ -323,7 +323,14 @@ mod tests {
         let at = |seconds: usize| Moment::START.plus(Duration::from_secs(seconds as u64));
         let mut log = RecoveryLog::default();
         (0..2 * CHUNK + 10).for_each(|second| log.push(&change(0, 1), at(second), Moment::FIRST));
-        for dropped in [CHUNK, 2 * CHUNK, 2 * CHUNK + 5, 2 * CHUNK + 8, 2 * CHUNK + 9, 2 * CHUNK + 10] {
+        for dropped in [
+            CHUNK,
+            2 * CHUNK,
+            2 * CHUNK + 5,
+            2 * CHUNK + 8,
+            2 * CHUNK + 9,
+            2 * CHUNK + 10,
+        ] {
             assert_eq!(log.drop_oldest(), Some(at(dropped - 1)));
             assert_eq!(log.len(), 2 * CHUNK + 10 - dropped);
             assert_eq!(log.oldest(), (log.len() > 0).then(|| at(dropped)));
