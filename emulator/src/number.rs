@@ -246,18 +246,20 @@ impl Number {
             (other, self)
         };
         let shift = u32::from(upper.exponent.abs_diff(lower.exponent));
-        // The lower coefficient ends in a digit that is not zero, and the shifted one in zeros: no digit of the sum is
-        // dropped, so what does not fit here does not fit 38 digits either.
+        // The lower coefficient ends in a digit that is not zero. If the other one is shifted, it ends in zeros: no digit of
+        // the sum is dropped, so what does not fit here does not fit 38 digits either.
         let shifted = 10u128
             .checked_pow(shift)
             .and_then(|power| upper.coefficient().checked_mul(power))
-            .filter(|value| *value < 1 << 127)
             .ok_or(NumberError::TooPrecise)?;
-        let signed = |value: u128, negative: bool| if negative { -(value as i128) } else { value as i128 };
-        let sum = signed(shifted, upper.negative)
-            .checked_add(signed(lower.coefficient(), lower.negative))
-            .ok_or(NumberError::TooPrecise)?;
-        Number::new(sum < 0, sum.unsigned_abs(), i64::from(lower.exponent))
+        let other = lower.coefficient();
+        let (negative, sum) = if upper.negative == lower.negative {
+            let sum = shifted.checked_add(other).ok_or(NumberError::TooPrecise)?;
+            (upper.negative, sum)
+        } else {
+            (upper.negative == (shifted > other), shifted.abs_diff(other))
+        };
+        Number::new(negative, sum, i64::from(lower.exponent))
     }
 
     /// The exact difference; an error if it needs more than 38 digits or is out of range.
@@ -664,6 +666,27 @@ mod tests {
                 "100000000000000000000000000000000000000",
             ),
             ("1e-130", "1e-130", &format!("0.{}2", "0".repeat(129))),
+            // A sum of 39 digits that ends in zero has 38 significant digits, also beyond 127 bits.
+            (
+                "85070591730234615865843651857942052865",
+                "85070591730234615865843651857942052865",
+                "170141183460469231731687303715884105730",
+            ),
+            (
+                "99999999999999999999999999999999999995",
+                "99999999999999999999999999999999999995",
+                "199999999999999999999999999999999999990",
+            ),
+            (
+                "-99999999999999999999999999999999999995",
+                "-99999999999999999999999999999999999995",
+                "-199999999999999999999999999999999999990",
+            ),
+            ("-5", "3", "-2"),
+            ("3", "-5", "-2"),
+            ("-3e2", "5", "-295"),
+            ("3e2", "-500", "-200"),
+            ("5", "-3e2", "-295"),
         ] {
             let sum = number(left).plus(number(right));
             assert_eq!(sum, Ok(number(expect)), "{left} + {right}");
