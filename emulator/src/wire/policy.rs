@@ -11,6 +11,7 @@ use node::member;
 
 /// The actions that a table's policy can name (Service Authorization Reference), without `dynamodb:`.
 const TABLE_ACTIONS: &[&str] = &[
+    "AssociateTableReplica",
     "BatchGetItem",
     "BatchWriteItem",
     "ConditionCheckItem",
