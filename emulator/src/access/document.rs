@@ -359,12 +359,9 @@ impl PolicyStatement {
         self.allows
     }
 
-    /// The actions as written, and whether they are excluded (`NotAction`).
-    pub(super) fn actions(&self) -> (impl Iterator<Item = &str>, bool) {
-        (
-            self.actions.iter().map(|(text, _)| text.as_str()),
-            self.excludes_actions,
-        )
+    /// The actions as written, of `Action` or `NotAction`.
+    pub(super) fn actions(&self) -> impl Iterator<Item = &str> {
+        self.actions.iter().map(|(text, _)| text.as_str())
     }
 
     /// The resources, and whether they are excluded (`NotResource`).

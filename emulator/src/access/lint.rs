@@ -74,7 +74,7 @@ impl PolicyDocument {
 type WarningSink<'a> = dyn FnMut(&'static str, String) + 'a;
 
 fn unknown_names(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
-    let (named, _) = statement.actions();
+    let named = statement.actions();
     for action in named.filter(|action| is_own_key(action)) {
         let pattern_elements = pattern::pattern_elements(action);
         if !actions().any(|known| pattern::matches(&pattern_elements, &known, true)) {

@@ -15,8 +15,6 @@ pub struct AccessRequest<'a> {
     pub action: &'static str,
     /// The ARN of the table, index, stream, backup, export, import or global table; `*` where the action takes no resource.
     pub resource: Cow<'a, str>,
-    /// The name of the table that the resource is or belongs to, to find its tags and resource policy.
-    pub table: Option<&'a str>,
     /// `dynamodb:LeadingKeys`, which is `dynamodb:FirstPartitionKeyValues` too, and the further partition key values.
     pub partition_keys: Option<PartitionKeyValues>,
     /// `dynamodb:Attributes`: the top-level names in the request, each once.
@@ -45,7 +43,6 @@ impl<'a> AccessRequest<'a> {
         AccessRequest {
             action,
             resource: resource.into(),
-            table: None,
             partition_keys: None,
             attributes: None,
             select: None,
@@ -57,20 +54,10 @@ impl<'a> AccessRequest<'a> {
         }
     }
 
-    /// Sets the table that the resource is or belongs to.
-    #[must_use]
-    pub fn on_table(self, table: &'a str) -> AccessRequest<'a> {
-        AccessRequest {
-            table: Some(table),
-            ..self
-        }
-    }
-
-    /// A copy that borrows nothing and omits the table.
+    /// A copy that borrows nothing.
     pub fn into_owned(self) -> AccessRequest<'static> {
         AccessRequest {
             resource: Cow::Owned(self.resource.into_owned()),
-            table: None,
             action: self.action,
             partition_keys: self.partition_keys,
             attributes: self.attributes,

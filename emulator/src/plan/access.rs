@@ -289,7 +289,7 @@ impl<'a> ItemAccess<'a, '_> {
                 ItemRequest::Get(..) if self.statement => Some(false),
                 _ => None,
             },
-            ..AccessRequest::new(self.action(operation), resource).on_table(&self.table().name)
+            ..AccessRequest::new(self.action(operation), resource)
         }
     }
 
@@ -464,9 +464,6 @@ impl<'a> ControlAccess<'a> {
         };
         let mut request = AccessRequest::new(context.operation, resource);
         request.tags = self.tags.listed();
-        match self.table {
-            "" => request,
-            table => request.on_table(table),
-        }
+        request
     }
 }
