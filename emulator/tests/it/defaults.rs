@@ -329,3 +329,32 @@ fn tables_with_explicit_defaults() {
         &json!(true),
     );
 }
+
+#[test]
+fn transfers_with_explicit_defaults() {
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+    let export = json!({"TableArn": arn, "S3Bucket": "bucket"});
+    for (member, default, other) in [
+        ("/ExportFormat", "DYNAMODB_JSON", "ION"),
+        ("/S3SseAlgorithm", "AES256", "KMS"),
+    ] {
+        check(
+            "ExportTableToPointInTime",
+            &export,
+            member,
+            &json!(default),
+            &json!(other),
+        );
+    }
+    let import = json!({"S3BucketSource": {"S3Bucket": "bucket"}, "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": {"TableName": "new", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}});
+    check(
+        "ImportTable",
+        &import,
+        "/InputCompressionType",
+        &json!("NONE"),
+        &json!("GZIP"),
+    );
+}

@@ -608,6 +608,13 @@ fn contents_of_values() {
             expect,
         );
     }
+    // The limit is in bytes.
+    let two_bytes = "é".repeat(32_767);
+    let too_large = "V 1 validation error detected: Attribute name is too large, must be less than 65536 bytes";
+    for (last, expect) in [("", "ok"), ("n", "ok"), ("é", too_large), ("nn", too_large)] {
+        let name = format!("{two_bytes}{last}");
+        check("PutItem", &format!(r#"{{"Item":{{"{name}":{{"S":"a"}}}}}}"#), expect);
+    }
     check(
         "UpdateItem",
         &format!(r#"{{"AttributeUpdates":{{"{}":{{"Action":"DELETE"}}}}}}"#, long(65_536)),
