@@ -458,7 +458,7 @@ fn a_commit_has_the_origin_of_its_cause() {
     twin.engine.set_conditions(slow).unwrap();
     twin.ok(US, "DeleteTable", &json!({"TableName": "own"}));
     check("the system backup is deleted", Origin::Request, &|| {
-        recovery(&twin, false)
+        recovery(&twin, false);
     });
     recovery(&twin, false);
     for commit in twin.recorder().commits() {

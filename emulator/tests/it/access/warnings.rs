@@ -35,9 +35,9 @@ fn every_gateway_endpoint_is_checked() {
     };
     let (everybody, account) = (json!("*"), json!({"AWS": ACCOUNT}));
     let gateway = |principals: &[Value]| json!({"type": "gateway", "policy": policy(principals)});
-    let wide = || gateway(&[everybody.clone()]);
-    let narrow = || gateway(&[account.clone()]);
-    let interface = || json!({"type": "interface", "policy": policy(&[account.clone()])});
+    let wide = || gateway(std::slice::from_ref(&everybody));
+    let narrow = || gateway(std::slice::from_ref(&account));
+    let interface = || json!({"type": "interface", "policy": policy(std::slice::from_ref(&account))});
     let bare = || json!({"type": "gateway"});
     for (endpoints, expect) in [
         (vec![narrow()], &["0 1"][..]),
