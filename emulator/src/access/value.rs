@@ -67,7 +67,7 @@ fn offset(zone: &str) -> Option<i64> {
         return Some(0);
     }
     let (sign, time) = zone.split_at_checked(1)?;
-    // Of the same form as a time of day.
+    // An offset has the form of a time of day.
     let seconds = Moment::parse(&format!("1970-01-01T{time}:00Z"))?.micros() / 1_000_000;
     Some(if sign == "-" { -seconds } else { seconds })
 }

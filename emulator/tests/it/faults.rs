@@ -226,7 +226,7 @@ impl Resources {
         }
     }
 
-    /// Requests about the table, its stream, and its state of an earlier time.
+    /// Requests about the table, its stream, backup and export, and its state at an earlier time.
     fn requests(&self) -> Vec<(&'static str, Value)> {
         let Resources {
             table,

@@ -1606,7 +1606,7 @@ fn a_meter_counts_reads_and_writes_of_each_table() {
     assert!(!twin.engine.is_watched());
 }
 
-/// What has cost nothing is no part of what was spent, though it was used.
+/// A meter omits indexes and tables that were used at no cost.
 #[test]
 fn a_meter_has_only_what_has_a_cost() {
     let twin = Twin::new(1);

@@ -182,8 +182,8 @@ fn a_new_index_has_the_items_of_every_region() {
     }
 }
 
-/// An override of a replica's settings leaves the index that is still being filled there, after the region of the request has
-/// filled its own.
+/// An override of a replica's settings does not end the creation of an index that is filled in the region of the request, but not
+/// yet in the replica's.
 #[test]
 fn an_override_ends_no_creation_of_an_index() {
     let twin = Twin::new(&[US, EU]);

@@ -50,6 +50,23 @@ fn running() -> (Twin, Arc<AtomicI64>) {
     (twin, micros)
 }
 
+/// Adds a replica of the table `tab` in `eu-west-1`.
+fn create_replica(twin: &Twin) {
+    let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    twin.ok("UpdateTable", &replica);
+}
+
+/// The answer of the replica's region to a request, which succeeds.
+fn ask_replica(twin: &Twin, operation: &str, body: &Value) -> Value {
+    let caller = Caller {
+        region: "eu-west-1".into(),
+        ..twin.caller.clone()
+    };
+    let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{operation} {body}");
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
 /// Puts items with the keys 0 to `count`, each with its number divided by ten in `g`.
 fn fill(twin: &Twin, count: usize) {
     let keys: Vec<usize> = (0..count).collect();
@@ -278,17 +295,9 @@ fn an_arrival_does_not_wait_for_many_due_deletions() {
         conditions.replication_lag = Lag::Fixed(Duration::from_secs(5));
         twin.engine.set_conditions(conditions).unwrap();
         create_table_with_ttl(&twin);
-        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-        twin.ok("UpdateTable", &replica);
+        create_replica(&twin);
         let pass = |seconds: i64| micros.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
-        let there = |operation: &str, body: &Value| {
-            let caller = Caller {
-                region: "eu-west-1".into(),
-                ..twin.caller.clone()
-            };
-            let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
-            serde_json::from_slice::<Value>(&answer.body).unwrap()
-        };
+        let there = |operation: &str, body: &Value| ask_replica(&twin, operation, body);
         let count = || there("Scan", &json!({"TableName": "tab"}))["Count"].as_u64().unwrap();
         // The items arrive there at 5 s, and expire in both regions at 10 s; these deletions arrive at 15 s.
         put_expiring_items(&twin, 2000);
@@ -321,17 +330,8 @@ fn requests_apply_few_of_many_arrivals() {
         conditions.replication_lag = Lag::Fixed(Duration::from_secs(5));
         twin.engine.set_conditions(conditions).unwrap();
         create_table_with_ttl(&twin);
-        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-        twin.ok("UpdateTable", &replica);
-        let there = |operation: &str, body: &Value| {
-            let caller = Caller {
-                region: "eu-west-1".into(),
-                ..twin.caller.clone()
-            };
-            let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
-            assert_eq!(answer.status, 200, "{operation} {body}");
-            serde_json::from_slice::<Value>(&answer.body).unwrap()
-        };
+        create_replica(&twin);
+        let there = |operation: &str, body: &Value| ask_replica(&twin, operation, body);
         if is_recovered {
             let enabled = json!({"PointInTimeRecoveryEnabled": true});
             there(
@@ -388,8 +388,7 @@ fn a_transaction_finds_every_item_that_has_arrived() {
         conditions.replication_lag = Lag::Fixed(Duration::from_secs(2));
         twin.engine.set_conditions(conditions).unwrap();
         create(&twin, json!({}));
-        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-        twin.ok("UpdateTable", &replica);
+        create_replica(&twin);
         for pk in others.iter().chain(own) {
             twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": pk}}}));
         }
@@ -430,17 +429,8 @@ fn an_arrival_at_a_held_item_is_dated_after_the_transaction() {
         conditions.transaction_time = Lag::Fixed(Duration::from_secs(10));
         twin.engine.set_conditions(conditions).unwrap();
         create(&twin, with_stream());
-        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-        twin.ok("UpdateTable", &replica);
-        let there = |operation: &str, body: &Value| {
-            let caller = Caller {
-                region: "eu-west-1".into(),
-                ..twin.caller.clone()
-            };
-            let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
-            assert_eq!(answer.status, 200, "{operation} {body}");
-            serde_json::from_slice::<Value>(&answer.body).unwrap()
-        };
+        create_replica(&twin);
+        let there = |operation: &str, body: &Value| ask_replica(&twin, operation, body);
         // It ends after 10 s, and the changes arrive after 2 and 3 s.
         there("TransactWriteItems", &json!({"TransactItems": [action]}));
         for pk in &others {
@@ -513,8 +503,7 @@ fn expire_now_deletes_items_that_have_arrived() {
         conditions.read_staleness = read_staleness;
         twin.engine.set_conditions(conditions).unwrap();
         create_table_with_ttl(&twin);
-        let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-        twin.ok("UpdateTable", &replica);
+        create_replica(&twin);
         // The items arrive there at 5 s, and expire in both regions at 10 s.
         put_expiring_items(&twin, 2000);
         micros.fetch_add(12_000_000, Ordering::SeqCst);
@@ -1197,17 +1186,8 @@ fn arrivals_fill_a_page_of_a_stream() {
     conditions.replication_lag = Lag::Fixed(Duration::from_secs(2));
     twin.engine.set_conditions(conditions).unwrap();
     create(&twin, with_stream());
-    let replica = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-    twin.ok("UpdateTable", &replica);
-    let there = |operation: &str, body: &Value| {
-        let caller = Caller {
-            region: "eu-west-1".into(),
-            ..twin.caller.clone()
-        };
-        let answer = twin.engine.dispatch(&caller, operation, body.to_string().as_bytes());
-        assert_eq!(answer.status, 200, "{operation} {body}");
-        serde_json::from_slice::<Value>(&answer.body).unwrap()
-    };
+    create_replica(&twin);
+    let there = |operation: &str, body: &Value| ask_replica(&twin, operation, body);
     // In one partition and one shard.
     let partition_of = |pk: &str| partition_token(&AttributeValue::string(pk)).unwrap() >> 62;
     let keys = (0..).map(|number| number.to_string());

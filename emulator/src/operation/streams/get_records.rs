@@ -52,6 +52,7 @@ impl Stages for Operation {
         }
         let iterator = request.shard_iterator.as_deref().and_then(ShardIterator::decode);
         let iterator = iterator.ok_or_else(|| ApiError::validation("Invalid ShardIterator"))?;
+        // An iterator of a stream whose ARN is malformed is invalid, too.
         streams::parse(&iterator.stream)?;
         Ok(Plan {
             iterator,

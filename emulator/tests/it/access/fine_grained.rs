@@ -486,7 +486,7 @@ fn a_batch_is_evaluated_table_by_table() {
     }
 }
 
-/// All keys that a batch names for a table are one set, for whichever of its tables.
+/// The keys that a batch names for each of its tables form one set.
 #[test]
 fn the_keys_of_each_table_of_a_batch_are_one_set() {
     let arn = |table: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}");
@@ -766,7 +766,7 @@ fn attributes_of_key_conditions() {
     twin.check("u1", "ExecuteStatement", &statement, Some(&implicit("PartiQLSelect")));
 }
 
-/// A SearchVectors has no condition key of DynamoDB, whatever it names (docs/behavior: 07 3.4).
+/// A SearchVectors request carries no condition key of DynamoDB, whatever its members (docs/behavior: 07 3.4).
 #[test]
 fn a_search_has_no_keys_of_dynamodb() {
     let statement = |effect: &str, condition: Value| {

@@ -177,7 +177,7 @@ fn a_session_is_valid_until_it_expires() {
     }
 }
 
-/// The secret, the token and the expiry of a session are those that its issue returns, of a role and of a user.
+/// The secret and the token of an issued session sign its requests until it expires, for a role and for a user.
 #[test]
 fn issued_credentials_sign_requests_until_they_expire() {
     let allow = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]});

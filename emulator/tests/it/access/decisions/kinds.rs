@@ -366,7 +366,7 @@ fn policies_of_several_kinds() {
             json!({"resource": except(&[USER, account_root])}),
             no_identity,
         ),
-        // It spares everybody, apart from callers with a boundary.
+        // A denial that excludes everybody denies only callers with a boundary.
         (
             &user,
             ACCOUNT,
