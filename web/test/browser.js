@@ -141,8 +141,20 @@ export async function manageTable(page) {
   await row.waitFor({ state: 'detached' });
 }
 
-export const printed = (page, text) => page.locator('.output li', { hasText: text }).first().waitFor({ timeout: 20_000 });
-export const state = (page, wanted) => page.locator(`.state[data-state="${wanted}"]`).waitFor({ timeout: 20_000 });
+export const printed = (page, text) => withOutput(page, `a line with ${text}`, page.locator('.output li', { hasText: text }).first());
+export const state = (page, wanted) => withOutput(page, `the state ${wanted}`, page.locator(`.state[data-state="${wanted}"]`));
+
+/** Waits for what a run shows; if it does not, the error has the run's state and output. */
+async function withOutput(page, wanted, locator) {
+  try {
+    await locator.waitFor({ timeout: 20_000 });
+  } catch (error) {
+    const shown = await page.locator('.state').getAttribute('data-state');
+    const output = await page.locator('.output').innerText();
+    throw new Error(`no ${wanted}: the code is ${shown}, and its output is\n${output.slice(-2_000)}\nthe console:\n${page.trouble.join('\n')}`, { cause: error });
+  }
+}
+
 /** Pauses time once it plays: an example starts it when its tables are there. */
 export const pause = async (page) => {
   await page.getByRole('button', { name: 'Pause time' }).click();
