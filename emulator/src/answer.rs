@@ -43,6 +43,7 @@ pub struct HttpRequest<'a> {
 /// assert_eq!(headers.get("host"), Some(&b"localhost"[..]));
 ///
 /// let repeated = vec![("x-a".to_owned(), "1".to_owned()), ("X-A".to_owned(), "2".to_owned())];
+/// assert_eq!(repeated.get("x-a"), Some(&b"1"[..]));
 /// assert_eq!(repeated.joined("x-a").as_deref(), Some(&b"1,2"[..]));
 /// assert_eq!(repeated.joined("x-b"), None);
 /// ```

@@ -9,6 +9,8 @@ use compact_str::CompactString;
 ///
 /// let caller = Caller { access_key: "123456789012".into(), region: "eu-west-1".into() };
 /// assert_eq!(caller.account(), "123456789012");
+/// let caller = Caller { access_key: "abcdef012345".into(), region: "eu-west-1".into() };
+/// assert_eq!(caller.account(), "000000000000");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {

@@ -55,3 +55,27 @@ impl fmt::Debug for Reclaimer {
         formatter.write_str("Reclaimer")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::Mutex;
+
+    #[derive(Default)]
+    struct Freed(Mutex<usize>);
+
+    impl Reclaim for Freed {
+        fn reclaim(&self, _: Box<dyn Send>) {
+            *self.0.lock() += 1;
+        }
+    }
+
+    #[test]
+    fn values_of_many_entries_are_the_hosts() {
+        for (entries, expect) in [(0, 0), (WORTH_IT - 1, 0), (WORTH_IT, 1), (WORTH_IT + 1, 1)] {
+            let freed = Arc::new(Freed::default());
+            Reclaimer::new(Arc::clone(&freed) as Arc<dyn Reclaim>).reclaim(entries, ());
+            assert_eq!(*freed.0.lock(), expect, "{entries} entries");
+        }
+    }
+}

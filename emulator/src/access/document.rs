@@ -649,11 +649,10 @@ mod tests {
                 "The policy has no statement."
             };
             assert!(refusal(&text(LARGEST_TEXT), kind).starts_with(expect), "{kind:?}");
-            assert_eq!(
-                refusal(&text(LARGEST_TEXT + 1), kind),
-                format!("The policy has more than {LARGEST_TEXT} bytes."),
-                "{kind:?}"
-            );
+            for larger in [text(LARGEST_TEXT + 1), "é".repeat(LARGEST_TEXT / 2 + 1)] {
+                let expect = format!("The policy has more than {LARGEST_TEXT} bytes.");
+                assert_eq!(refusal(&larger, kind), expect, "{kind:?}");
+            }
         }
         for (kind, expect) in [
             (PolicyKind::Identity, "an identity-based policy"),
@@ -1064,6 +1063,10 @@ mod tests {
             }
             let full = blank + &statement(&"x".repeat(most - empty));
             let refused = refusal(&full, kind).contains("Maximum policy size");
+            assert_eq!(refused, counts_blanks, "{kind:?}");
+            // Where blanks count, so does each byte of a character, and else each character.
+            let accents = statement(&"é".repeat(most - empty));
+            let refused = refusal(&accents, kind).contains("Maximum policy size");
             assert_eq!(refused, counts_blanks, "{kind:?}");
         }
     }

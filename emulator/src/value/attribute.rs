@@ -367,6 +367,9 @@ mod tests {
             (V::L(vec![V::Null, numbers()]), true),
             (map([V::Null, numbers()]), true),
             (map([V::L(vec![numbers()]), V::Null]), true),
+            (map([map([V::Null, numbers()]), V::Null]), true),
+            (V::L(vec![V::L(vec![numbers()])]), true),
+            (V::L(vec![V::Null, map([numbers(), V::Null])]), true),
             (map([V::Null, V::Null]), false),
         ] {
             assert_eq!(value.has_number_sets(), expect, "{value:?}");

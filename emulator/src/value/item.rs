@@ -475,6 +475,33 @@ mod tests {
         })
     }
 
+    #[test]
+    fn names_are_sorted_by_their_bytes() {
+        let sorted = [
+            "a",
+            "attribut",
+            "attribute",
+            "attribute1",
+            "attribute10",
+            "attribute2",
+            "attributf",
+            "b",
+            "é",
+        ];
+        for start in 0..sorted.len() {
+            let mut names: Vec<&str> = sorted.into_iter().rev().collect();
+            names.rotate_left(start);
+            let mut entries: Vec<_> = names
+                .iter()
+                .map(|name| (Name::new(*name), AttributeValue::Null))
+                .collect();
+            let mut sent: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+            assert!(sort(&mut entries, &mut sent));
+            assert_eq!(sent, sorted.map(str::as_bytes), "{names:?}");
+            assert!(entries.iter().zip(sorted).all(|((name, _), expect)| name == expect));
+        }
+    }
+
     /// JSON has an escape of its own for some control characters.
     #[test]
     fn every_character_is_read_back() {

@@ -156,6 +156,10 @@ fn the_last_of_equal_members_counts() {
             put(r#""Item":{"v":{"N":"1"},"pk":{"S":"b"},"v":{"S":"x"},"pk":{"S":"a"}}"#),
             r#"{"S":"x"}"#,
         ),
+        (
+            put(r#""Item":{"pk":{"S":"a"},"v":{"N":"7"}},"ConditionExpression":"v = w","ConditionExpression":null"#),
+            r#"{"N":"7"}"#,
+        ),
         (item(r#"{"S":"x","S":"y"}"#), r#"{"S":"y"}"#),
         (item(r#"{"N":"1","N":"2"}"#), r#"{"N":"2"}"#),
         (item(r#"{"B":"AA==","B":"AQ=="}"#), r#"{"B":"AQ=="}"#),

@@ -54,6 +54,11 @@ fn arns_carry_the_account_and_the_region() {
             "arn:aws:dynamodb:us-west-2:000000000000:table/tab",
         ),
         (
+            "abcdef012345",
+            "us-east-1",
+            "arn:aws:dynamodb:us-east-1:000000000000:table/tab",
+        ),
+        (
             "1234567890123",
             "us-east-1",
             "arn:aws:dynamodb:us-east-1:000000000000:table/tab",

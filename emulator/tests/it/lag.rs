@@ -105,6 +105,25 @@ fn lags_of_indexes_are_set_one_by_one() {
     }
 }
 
+/// A lag of an index precedes the condition for all indexes, also if it is none.
+#[test]
+fn an_index_without_lag_ignores_the_condition() {
+    let twin = Twin::new(7);
+    create_two_indexes(&twin);
+    let conditions = Conditions {
+        index_propagation: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    };
+    twin.engine.set_conditions(conditions).unwrap();
+    let account = twin.engine.account(&twin.caller);
+    account.set_index_lag("tab", "by-h", Some(Lag::None)).unwrap();
+    put(&twin, "a");
+    assert_eq!(
+        (keys(&twin, "by-g"), keys(&twin, "by-h")),
+        (String::new(), "a".to_owned())
+    );
+}
+
 /// The lag that is set for an index ends with the index, in all replicas of its table.
 #[test]
 fn a_new_index_of_the_same_name_has_the_lag_of_its_table() {

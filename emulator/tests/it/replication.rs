@@ -830,6 +830,20 @@ fn a_deletion_is_remembered_until_older_writes_have_arrived() {
 }
 
 #[test]
+fn a_deletion_that_arrives_before_the_item_keeps_it_deleted() {
+    let twin = Twin::lagging(&[US, EU, AP], 1);
+    let account = twin.engine.account(&caller(US));
+    account.set_replication_lag("tab", AP, Some(seconds(60))).unwrap();
+    twin.put(US, "a", "1");
+    twin.advance(1);
+    twin.delete(EU, "a");
+    twin.advance(1);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "- - -");
+    twin.advance(60);
+    assert_eq!(twin.all(&[US, EU, AP], "a"), "- - -");
+}
+
+#[test]
 fn an_expired_item_is_deleted_by_one_region_and_replicated_to_the_others() {
     let twin = Twin::new(&[US, EU]);
     twin.engine.listen(true);
@@ -1399,9 +1413,10 @@ fn consequences_of_an_arrival_are_logged_at_its_time() {
 #[test]
 fn each_receiving_region_has_its_own_latency() {
     let twin = Twin::lagging(&[US, EU, AP], 3);
-    for (from, to, lag) in [(US, AP, 2), (EU, US, 1), (EU, AP, 4)] {
+    let fraction = Lag::Fixed(Duration::from_micros(1_000_500));
+    for (from, to, lag) in [(US, AP, seconds(2)), (EU, US, fraction), (EU, AP, seconds(4))] {
         let account = twin.engine.account(&caller(from));
-        account.set_replication_lag("tab", to, Some(seconds(lag))).unwrap();
+        account.set_replication_lag("tab", to, Some(lag)).unwrap();
     }
     twin.engine.watch(true);
     twin.put(US, "a", "1");
@@ -1409,7 +1424,7 @@ fn each_receiving_region_has_its_own_latency() {
     twin.advance(5);
     for (region, expect) in [
         (US, &[(AP, 2000.0), (EU, 3000.0)][..]),
-        (EU, &[(AP, 4000.0), (US, 1000.0)]),
+        (EU, &[(AP, 4000.0), (US, 1000.5)]),
         (AP, &[]),
     ] {
         let metrics = twin.engine.metrics(&caller(region));

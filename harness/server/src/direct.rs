@@ -408,6 +408,7 @@ mod tests {
                 None,
             ),
             ("POST / HTTP/1.1", "content-length: 7\r\nConnection: close", None),
+            ("POST / HTTP/1.1", "content-length: 7\r\nConnection: Close", None),
             ("POST / HTTP/1.1", "content-length: 7\r\nExpect: 100-continue", None),
             ("POST / HTTP/1.1", "content-length: 7\r\nUpgrade: h2c", None),
             ("POST / HTTP/1.1", "content-length: 7\r\nOrigin: http://a.example", None),

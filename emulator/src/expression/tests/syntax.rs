@@ -223,6 +223,10 @@ fn limits() {
                 &long(4097),
                 "Expression size has exceeded the maximum allowed size; expression size: 4097",
             ),
+            (
+                &"é".repeat(2049),
+                "Expression size has exceeded the maximum allowed size; expression size: 4098",
+            ),
             (&(path(32) + " = :v"), ""),
             (
                 &(path(33) + " = :v"),

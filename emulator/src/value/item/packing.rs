@@ -202,4 +202,25 @@ mod tests {
             assert!(!replaced || count > 30 || packed(&all) == 0, "too few for a block");
         }
     }
+
+    /// A moved item is still known to have number sets, or to have none.
+    #[test]
+    fn number_sets_are_known_after_each_move() {
+        for has_sets in [true, false] {
+            let value = if has_sets { "number set" } else { "text" };
+            let attribute = |at: i64| match has_sets {
+                true => AttributeValue::Ns(vec![at.into()]),
+                false => AttributeValue::Null,
+            };
+            let text = AttributeValue::string(&"x".repeat(400));
+            let map = |at| Map::from_entries(vec![("a".into(), text.clone()), ("b".into(), attribute(at))]);
+            let mut all: Vec<Item> = (0..30).map(|at| Item::new(&map(at))).collect();
+            let known = |items: &[Item]| items.iter().all(|item| item.may_have_number_sets() == has_sets);
+            pack(all.iter_mut());
+            assert!(packed(&all) > 20 && known(&all), "{value}");
+            all.truncate(2);
+            repack(all.iter_mut());
+            assert!(packed(&all) == 0 && known(&all), "{value}");
+        }
+    }
 }

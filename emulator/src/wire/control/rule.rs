@@ -321,8 +321,10 @@ mod tests {
         ] {
             assert_eq!(read(text), Err(expect), "{text}");
         }
-        let long = format!(r#"{{"verdict": "reset", "table": "{}"}}"#, "a".repeat(2049));
-        assert_eq!(read(&long), Err("rule.table has more than 2048 bytes.".to_owned()));
+        for name in ["a".repeat(2049), "é".repeat(1025)] {
+            let long = format!(r#"{{"verdict": "reset", "table": "{name}"}}"#);
+            assert_eq!(read(&long), Err("rule.table has more than 2048 bytes.".to_owned()));
+        }
     }
 
     /// An outage has the scope of a rule, and is refused where a rule is.

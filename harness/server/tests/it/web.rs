@@ -125,13 +125,11 @@ fn an_answer_that_names_its_origin_varies_with_it() {
         let server = served(HealthCheck::Healthy, |options| {
             options.origins = Origins::parse(origins).unwrap();
         });
-        let response = send(
-            &server,
-            "GET /",
-            &format!("host: localhost\r\norigin: {origin}\r\n"),
-            "",
-        );
-        assert_eq!(response.header("vary"), expect, "{origins}: {origin}");
+        for line in ["GET /", "OPTIONS /"] {
+            let headers = format!("host: localhost\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n");
+            let response = send(&server, line, &headers, "");
+            assert_eq!(response.header("vary"), expect, "{origins}: {line} of {origin}");
+        }
     }
 }
 

@@ -219,6 +219,32 @@ fn few_zeros_are_no_unwritten_sector() {
     }
 }
 
+/// A record's zeros at the end of a sector are no unwritten sector if another record follows in it.
+#[test]
+fn a_sector_with_a_later_record_was_written() {
+    for (second, is_damage) in [(&b"later"[..], true), (&[], false)] {
+        let mut record = vec![1; 400];
+        record.resize(600, 0);
+        let records: &[&[u8]] = if is_damage { &[&record, second] } else { &[&record] };
+        let mut file = older::file(FileKind::Log, 1, 7, 0, records);
+        file[100] = 2;
+        let manifest = Manifest {
+            id: 7,
+            next_file: 2,
+            snapshot: None,
+            segments: vec![Segment {
+                number: 1,
+                sealed: None,
+            }],
+        };
+        let disk = SimDisk::with([
+            ("000001.wal".to_owned(), file),
+            ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
+        ]);
+        assert_eq!(open(&disk).is_err(), is_damage);
+    }
+}
+
 /// The manifest says that a snapshot and a sealed segment were synced, so no power failure explains an unwritten sector.
 #[test]
 fn an_unwritten_sector_of_a_sealed_file_is_damage() {
