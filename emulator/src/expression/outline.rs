@@ -349,6 +349,10 @@ mod tests {
             let error = scope.outline(kind, text).error.unwrap();
             assert_eq!(error.range, range, "{text}: {}", error.message);
         }
+        for (text, fits) in [("é".repeat(2048), true), ("é".repeat(2049), false)] {
+            let error = scope.outline(ExpressionKind::Filter, &text).error.unwrap();
+            assert_eq!(!error.message.contains("Expression size"), fits, "{}", error.message);
+        }
     }
 
     /// The position of an error is that of the faulty action's value, among several actions.

@@ -190,6 +190,65 @@ fn the_last_of_equal_members_counts() {
     }
 }
 
+/// Keys are equal in whatever order their attributes are sent.
+#[test]
+fn equal_keys_are_found_in_any_order_of_attributes() {
+    let engine = Engine::new(settings(1));
+    let create = br#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"a","AttributeType":"N"},{"AttributeName":"b","AttributeType":"N"}],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"},{"AttributeName":"b","KeyType":"RANGE"}]}"#;
+    assert_eq!(post(&engine, "CreateTable", create).status, 200);
+    let keys = [r#"{"a":{"N":"1"},"b":{"N":"2"}}"#, r#"{"b":{"N":"2"},"a":{"N":"1"}}"#];
+    let each = |before: &str, after: &str| keys.map(|key| format!("{before}{key}{after}")).join(",");
+    let duplicates = "Provided list of item keys contains duplicates";
+    let one_item = "Transaction request cannot include multiple operations on one item";
+    for (operation, body, expect) in [
+        (
+            "BatchGetItem",
+            format!(r#"{{"RequestItems":{{"tab":{{"Keys":[{}]}}}}}}"#, each("", "")),
+            duplicates,
+        ),
+        (
+            "BatchWriteItem",
+            format!(
+                r#"{{"RequestItems":{{"tab":[{}]}}}}"#,
+                each(r#"{"DeleteRequest":{"Key":"#, "}}")
+            ),
+            duplicates,
+        ),
+        (
+            "BatchWriteItem",
+            format!(
+                r#"{{"RequestItems":{{"tab":[{}]}}}}"#,
+                each(r#"{"PutRequest":{"Item":"#, "}}")
+            ),
+            duplicates,
+        ),
+        (
+            "TransactGetItems",
+            format!(
+                r#"{{"TransactItems":[{}]}}"#,
+                each(r#"{"Get":{"TableName":"tab","Key":"#, "}}")
+            ),
+            one_item,
+        ),
+        (
+            "TransactWriteItems",
+            format!(
+                r#"{{"TransactItems":[{}]}}"#,
+                each(r#"{"Put":{"TableName":"tab","Item":"#, "}}")
+            ),
+            one_item,
+        ),
+    ] {
+        let answer = post(&engine, operation, body.as_bytes());
+        assert_eq!(
+            (answer.status, text(&answer).contains(expect)),
+            (400, true),
+            "{body}: {}",
+            text(&answer)
+        );
+    }
+}
+
 #[test]
 fn values() {
     let nested = |levels: usize| {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Twin, error_text};
+use crate::common::{Twin, caller, error_text};
 use dynatwin_engine::Caller;
 use serde_json::{Value, json};
 
@@ -255,6 +255,34 @@ fn after(operation: &str, first: &Value) -> Twin {
     }
     assert_eq!(outcome(&twin, &twin.caller, operation, &with_token(first.clone())), New);
     twin
+}
+
+/// A request is repeated by its content: the order of members, aliases and attributes makes no difference.
+#[test]
+fn the_order_of_members_is_not_part_of_a_request() {
+    let first = r##"{"ClientRequestToken":"t","TransactItems":[{"Update":{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET #a = :a, #b = :b","ExpressionAttributeNames":{"#a":"a","#b":"b"},"ExpressionAttributeValues":{":a":{"N":"1"},":b":{"M":{"c":{"N":"1"},"d":{"N":"2"}}}}}},{"Put":{"TableName":"tab","Item":{"pk":{"S":"b"},"n":{"N":"1"}}}}]}"##;
+    for (from, to) in [
+        (r#""pk":{"S":"b"},"n":{"N":"1"}"#, r#""n":{"N":"1"},"pk":{"S":"b"}"#),
+        (r##""#a":"a","#b":"b""##, r##""#b":"b","#a":"a""##),
+        (r#""c":{"N":"1"},"d":{"N":"2"}"#, r#""d":{"N":"2"},"c":{"N":"1"}"#),
+        (
+            r#"":a":{"N":"1"},":b":{"M":{"c":{"N":"1"},"d":{"N":"2"}}}"#,
+            r#"":b":{"M":{"c":{"N":"1"},"d":{"N":"2"}}},":a":{"N":"1"}"#,
+        ),
+        (
+            r#""TableName":"tab","Key":{"pk":{"S":"a"}}"#,
+            r#""Key":{"pk":{"S":"a"}},"TableName":"tab""#,
+        ),
+    ] {
+        let (twin, caller) = (Twin::new(1), caller());
+        create(&twin, &caller);
+        let repeated = first.replace(from, to);
+        assert_ne!(first, repeated);
+        for body in [first, &repeated] {
+            let answer = twin.engine.dispatch(&caller, "TransactWriteItems", body.as_bytes());
+            assert_eq!((answer.status, &answer.body[..]), (200, &b"{}"[..]), "{body}");
+        }
+    }
 }
 
 #[test]

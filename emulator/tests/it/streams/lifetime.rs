@@ -176,6 +176,21 @@ fn a_deleted_table_leaves_its_stream() {
     assert_eq!(page["Streams"][0]["StreamArn"], *second, "a cursor outlives its stream");
 }
 
+/// Other tables' streams have no part in the choice of a label, even if their tables' names begin alike.
+#[test]
+fn streams_of_different_tables_can_have_one_label() {
+    let twin = Twin::new(1);
+    for name in ["tab-x", "tab.x", "tab2", "tab_", "tab"] {
+        let table = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}});
+        let made = twin.ok("CreateTable", &table);
+        let label = &made["TableDescription"]["LatestStreamLabel"];
+        assert_eq!(label, "2026-01-01T00:00:00.000", "{name}");
+    }
+}
+
 #[test]
 fn a_new_table_takes_its_stream_along() {
     let twin = Twin::new(1);
