@@ -210,6 +210,35 @@ mod tests {
         assert_eq!(names.len(), 16);
     }
 
+    /// The text of a provisioned table or index is that of its throughput, also for one of its partitions.
+    #[test]
+    fn the_text_is_that_of_the_table_or_index() {
+        let provisioned = [
+            "The level of configured provisioned throughput for the table was exceeded.",
+            "The level of configured provisioned throughput for one or more global secondary indexes of the table was exceeded.",
+        ];
+        let on_demand = [
+            "Throughput exceeds the current capacity of your table or index.",
+            "Throughput exceeds the current capacity for one or more global secondary indexes.",
+        ];
+        for (exceeded, is_provisioned, texts) in [
+            (Exceeded::ProvisionedThroughput, true, provisioned),
+            (Exceeded::KeyRangeThroughput, true, provisioned),
+            (Exceeded::KeyRangeThroughput, false, on_demand),
+        ] {
+            for (of_index, text) in [false, true].into_iter().zip(texts) {
+                let throttle = Throttle {
+                    exceeded,
+                    of_index,
+                    writes: false,
+                    provisioned: is_provisioned,
+                    resource: String::new(),
+                };
+                assert!(throttle.words().1.starts_with(text), "{throttle:?}");
+            }
+        }
+    }
+
     #[test]
     fn a_throttle_has_its_reason() {
         let throttle = Throttle {

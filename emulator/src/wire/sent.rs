@@ -108,6 +108,13 @@ mod tests {
                     {"Put": {"ExpressionAttributeValues": {":l": {"N": "02"}, ":u": {"N": "1.0"}}}}]}"#,
                 ("{N:02}", "{N:1.0}"),
             ),
+            // Both actions have both numbers.
+            (
+                ("{N:2}", "{N:1}"),
+                r#"{"TransactItems": [{"Put": {"ExpressionAttributeValues": {":l": {"N": "2.0"}, ":u": {"N": "1.0"}}}},
+                    {"Put": {"ExpressionAttributeValues": {":l": {"N": "2.00"}, ":u": {"N": "1.00"}}}}]}"#,
+                ("{N:2.0}", "{N:1.0}"),
+            ),
             // Of a member that is sent twice the last one counts.
             (
                 ("{N:2}", "{N:1}"),

@@ -206,3 +206,28 @@ fn unprocessed_keys_are_a_request() {
     }
     assert_eq!(counts, [40, 40, 20]);
 }
+
+/// A number that is requested twice, written differently, is read once, and is not among what is left.
+#[test]
+fn unprocessed_keys_are_those_of_numbers_that_were_not_read() {
+    let twin = Twin::new(1);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "num", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}]}),
+    );
+    let text = "v".repeat(SIZE - 5);
+    for number in 0..=MOST / SIZE {
+        let item = json!({"pk": {"N": number.to_string()}, "v": {"S": text}});
+        twin.ok("PutItem", &json!({"TableName": "num", "Item": item}));
+    }
+    let mut numbers: Vec<String> = (0..=MOST / SIZE).map(|number| number.to_string()).collect();
+    numbers.insert(1, "0.0".to_owned());
+    let keys: Vec<Value> = numbers.iter().map(|number| json!({"pk": {"N": number}})).collect();
+    let answer = twin.ok("BatchGetItem", &json!({"RequestItems": {"num": {"Keys": keys}}}));
+    assert_eq!(answer["Responses"]["num"].as_array().unwrap().len(), MOST / SIZE);
+    assert_eq!(
+        answer["UnprocessedKeys"],
+        json!({"num": {"Keys": [{"pk": {"N": "40"}}]}})
+    );
+}

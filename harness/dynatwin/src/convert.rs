@@ -93,12 +93,15 @@ mod tests {
     #[test]
     fn keys_are_equal_by_value() {
         let number = AttributeValue::N("1".parse().unwrap());
+        let large = AttributeValue::N("12345678901234567890".parse().unwrap());
         for (stored, requested, expect) in [
             (AttributeValue::string("a"), Sdk::S("a".into()), true),
             (AttributeValue::string("a"), Sdk::S("b".into()), false),
             (AttributeValue::string("1"), Sdk::N("1".into()), false),
             (number.clone(), Sdk::N("1.0".into()), true),
             (number, Sdk::N("one".into()), false),
+            (large.clone(), Sdk::N("12345678901234567890".into()), true),
+            (large, Sdk::N("12345678901234567891".into()), false),
             (AttributeValue::string("a"), Sdk::S("ab".into()), false),
             (AttributeValue::string("ab"), Sdk::S("a".into()), false),
             (AttributeValue::B(Box::new([1])), Sdk::B(Blob::new([1])), true),

@@ -427,6 +427,10 @@ Conditions:
                 "5/other/7",
             ),
             (
+                "!Sub ['${App.Stage}-${Tab.Arn}', {App.Stage: dev, Tab.Arn: own}]",
+                "dev-own",
+            ),
+            (
                 "!Sub '${Tab.Arn}'",
                 "arn:aws:dynamodb:us-east-1:000000000000:table/stack-tab",
             ),
