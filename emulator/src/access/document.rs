@@ -1055,7 +1055,7 @@ mod tests {
             PolicyKind::Endpoint,
         ] {
             let (counts_blanks, most) = kind.limit();
-            let (empty, blank) = (statement("").len(), " ".repeat(9));
+            let (empty, blank) = (statement("").len(), " \t\n\r".repeat(9));
             for (size, fits) in [(most, true), (most + 1, false)] {
                 let text = statement(&"x".repeat(size - empty));
                 let refused = refusal(&text, kind).contains("Maximum policy size");

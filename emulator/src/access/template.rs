@@ -191,6 +191,9 @@ mod tests {
         let matches = |text: &str, value: &str| super::super::pattern::matches(&pattern(text), value, false);
         assert!(matches("${aws:PrincipalTag/a}*", "x*yz"));
         assert!(!matches("${aws:PrincipalTag/a}*", "xxyz"));
+        // Neither those of a variable's default.
+        assert!(matches("${aws:nobody, 'x*y?'}*", "x*y?z"));
+        assert!(!matches("${aws:nobody, 'x*y?'}*", "xxyyz"));
         assert!(matches("a${*}", "a*"));
         assert!(!matches("a${*}", "ab"));
     }

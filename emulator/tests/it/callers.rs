@@ -53,6 +53,12 @@ fn arns_carry_the_account_and_the_region() {
             "us-west-2",
             "arn:aws:dynamodb:us-west-2:000000000000:table/tab",
         ),
+        // Six digits in twelve bytes.
+        (
+            "١٢٣٤٥٦",
+            "us-east-1",
+            "arn:aws:dynamodb:us-east-1:000000000000:table/tab",
+        ),
         (
             "abcdef012345",
             "us-east-1",

@@ -474,6 +474,33 @@ fn arrivals_have_all_key_attributes_of_their_index() {
     }
 }
 
+/// The arrival of an item that moves in an index has the item's new key.
+#[test]
+fn the_arrival_of_a_moved_entry_has_its_new_key() {
+    let twin = Twin::new(7);
+    let attributes = ["pk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    twin.engine.set_conditions(lagging()).unwrap();
+    twin.engine.listen(true);
+    for g in ["a", "b"] {
+        let item = json!({"pk": {"S": "x"}, "g": {"S": g}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        twin.engine.advance(Duration::from_secs(5));
+    }
+    let arrivals: Vec<Value> = events(&twin)
+        .into_iter()
+        .filter(|event| event["kind"] == "indexArrival")
+        .map(|event| json!([event["action"], event["key"]["g"]["S"]]))
+        .collect();
+    assert_eq!(arrivals, [json!(["put", "a"]), json!(["put", "b"])]);
+}
+
 /// Changes of a vector index have events as those of a global index.
 #[test]
 fn changes_of_a_vector_index_are_logged() {

@@ -696,3 +696,26 @@ fn a_better_read_shows_what_its_index_can_do() {
         assert_eq!(found, [(&json!(projects_all), &json!(consistent))], "{explained:#}");
     }
 }
+
+#[test]
+fn the_age_of_a_stale_state_is_explained() {
+    for (age, expect) in [(400, "0.4 seconds"), (1250, "1.25 seconds"), (2000, "2 seconds")] {
+        let twin = watched();
+        let item = json!({"customer": {"S": "c1"}, "order": {"S": "0"}});
+        twin.engine.advance(Duration::from_secs(10));
+        let conditions = Conditions {
+            read_staleness: Lag::Fixed(Duration::from_secs(5)),
+            stale_reads: 1.0,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions).unwrap();
+        twin.ok("PutItem", &json!({"TableName": "Orders", "Item": item}));
+        twin.engine.advance(Duration::from_millis(age));
+        twin.ok("GetItem", &json!({"TableName": "Orders", "Key": item}));
+        let explained = explained(&twin).to_string();
+        let sentence = format!(
+            "It was an eventually consistent read and returned a state that had been replaced {expect} earlier."
+        );
+        assert!(explained.contains(&sentence), "{explained}");
+    }
+}

@@ -515,6 +515,12 @@ fn a_deleted_index_is_no_longer_warmed() {
     let update = json!({"IndexName": "by-g", "WarmThroughput": warm});
     twin.update(json!({"GlobalSecondaryIndexUpdates": [{"Update": update}]}));
     advance(&twin, 20);
+    let described = twin.describe();
+    let warm = &described["GlobalSecondaryIndexes"][0]["WarmThroughput"];
+    assert_eq!(
+        (&described["TableStatus"], &warm["Status"]),
+        (&json!("ACTIVE"), &json!("UPDATING"))
+    );
     twin.ok("UpdateTable", &delete_index("by-g"));
     advance(&twin, 60);
     twin.ok("DeleteTable", &json!({"TableName": "tab"}));

@@ -106,6 +106,23 @@ fn a_table_is_exported_and_imported() {
     assert_eq!(items("copy").as_array().unwrap().len(), 3);
 }
 
+/// An incremental export has a span, and no time of a state even if the request has one.
+#[test]
+fn an_incremental_export_has_no_time_of_a_state() {
+    let (twin, _) = with_object_store();
+    twin.engine.advance(Duration::from_mins(20));
+    let now = twin.seconds();
+    let span = json!({"ExportFromTime": now - 1200, "ExportToTime": now});
+    for kind in ["FULL_EXPORT", "INCREMENTAL_EXPORT"] {
+        let mut request = json!({"ExportType": kind, "ExportTime": now - 600});
+        if kind == "INCREMENTAL_EXPORT" {
+            request["IncrementalExportSpecification"] = span.clone();
+        }
+        let export = describe_export(&twin, request);
+        assert_eq!(export.get("ExportTime").is_some(), kind == "FULL_EXPORT", "{export}");
+    }
+}
+
 /// The manifest of an export is in a folder below the prefix, however many slashes the prefix ends in. A description has
 /// the prefix as it was requested.
 #[test]

@@ -558,6 +558,7 @@ mod tests {
         for (variable, expect) in [
             (None, None),
             (Some(""), None),
+            (Some(" \t"), None),
             (Some(" 7\n"), Some(7)),
             (Some("18446744073709551615"), Some(u64::MAX)),
         ] {

@@ -702,6 +702,14 @@ fn attributes_of_every_part_of_a_request() {
             statement("INSERT INTO UserData VALUE {'userId': 'u1', 'NAME': 1}"),
             "PartiQLInsert",
         ),
+        (
+            "ExecuteTransaction",
+            json!({"TransactStatements": [
+                statement("EXISTS(SELECT userId FROM UserData WHERE userId = 'u1' AND NAME IS MISSING)"),
+                statement("UPDATE UserData SET score = 1 WHERE userId = 'u2'"),
+            ]}),
+            "PartiQLSelect",
+        ),
     ];
     for (operation, body, action) in cases {
         let named = |name: &str| body.to_string().replace("NAME", name).parse::<Value>().unwrap();

@@ -928,6 +928,18 @@ fn a_request_is_explained_in_its_region() {
     }
 }
 
+/// A key with a list of values has several, even if it is one.
+#[test]
+fn keys_of_a_question_are_explained_as_asked() {
+    let twin = twin(&everything());
+    for value in [json!("a"), json!(["a"]), json!(["a", "b"])] {
+        let question =
+            json!({"principal": USER, "keys": {"my:key": value}, "action": "dynamodb:GetItem", "resource": "*"});
+        let explained = twin.control("POST", "access/explain", &question);
+        assert_eq!(explained["evaluations"][0]["keys"]["my:key"], value, "{explained:#}");
+    }
+}
+
 /// The policies of the session in a question are one document or a list. A federated session without any may do nothing.
 #[test]
 fn an_explained_session_has_its_policies() {

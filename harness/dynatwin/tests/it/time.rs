@@ -102,6 +102,28 @@ async fn sleepers_wake_in_the_order_of_their_times() {
     assert!(start.elapsed() < Duration::from_secs(1));
 }
 
+/// A sleeper that was the next one, and then was not, gives the others their turn again.
+#[tokio::test]
+async fn a_sleep_that_begins_when_another_ends_is_not_passed_over() {
+    let twin = Twin::seeded(7);
+    let clock = twin.clock();
+    let (send, receive) = tokio::sync::oneshot::channel();
+    let long = tokio::spawn(clock.sleep(Duration::from_secs(10)));
+    let short = clock.sleep(Duration::from_secs(5));
+    let sender = tokio::spawn(async move {
+        short.await;
+        send.send(()).unwrap();
+    });
+    let later = twin.clock().clone();
+    let last = tokio::spawn(async move {
+        receive.await.unwrap();
+        later.sleep(Duration::from_secs(2)).await;
+        later.now()
+    });
+    let (_, _, ended) = tokio::join!(long, sender, last);
+    assert_eq!(ended.unwrap(), Moment::START.plus(Duration::from_secs(7)));
+}
+
 #[tokio::test]
 async fn a_cancelled_sleeper_does_not_block_others() {
     let clock = Twin::seeded(7).clock();

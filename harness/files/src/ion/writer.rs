@@ -137,6 +137,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn blobs_are_in_base64() {
+        for (bytes, expect) in [
+            (&[][..], "{{}}"),
+            (&[0xfb, 0xff], "{{+/8=}}"),
+            (&[0xff, 0xff, 0xfe], "{{///+}}"),
+            (&[1], "{{AQ==}}"),
+        ] {
+            let mut out = String::new();
+            blob(&mut out, bytes);
+            assert_eq!(out, expect, "{bytes:?}");
+        }
+    }
+
+    #[test]
     fn names_with_another_meaning_are_quoted() {
         for (name, expect) in [
             ("a", "a"),

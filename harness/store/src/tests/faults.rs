@@ -449,6 +449,20 @@ fn space_is_reserved_in_each_segment() {
     assert!(store.buffer(&record(1, 100)).is_err(), "no space can be reserved");
 }
 
+/// A segment that was filled beyond its reserved space leaves the next one none.
+#[test]
+fn a_longer_segment_reserves_nothing_for_the_next() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.buffer(&record(0, 100)).unwrap();
+    store.flush().unwrap();
+    store.append(&record(1, 3_000_000)).unwrap();
+    let mut writer = store.begin_snapshot().unwrap().expect("no other snapshot");
+    writer.start().unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Full);
+    assert!(store.buffer(&record(2, 100)).is_err(), "no space can be reserved");
+}
+
 /// The bytes that a failed append has left are removed, and space is reserved again, before more records are buffered.
 #[test]
 fn records_are_buffered_after_a_torn_record() {
