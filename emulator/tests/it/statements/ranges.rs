@@ -93,3 +93,40 @@ fn the_bytes_of_all_ranges_are_rounded_up_together() {
         }
     }
 }
+
+/// The items that are fetched from the table are paid for in every partition.
+#[test]
+fn fetched_items_of_all_partitions_are_paid_for() {
+    let twin = Twin::new(1);
+    let key =
+        |range: &str| json!([{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let attributes = ["pk", "sk", "l"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let index = json!({"IndexName": "by-l", "KeySchema": key("l"), "Projection": {"ProjectionType": "KEYS_ONLY"}});
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("sk"),
+            "AttributeDefinitions": attributes, "LocalSecondaryIndexes": [index]}),
+    );
+    for (pk, count) in [("a", 3), ("b", 2), ("c", 1)] {
+        for at in 0..count {
+            let item = json!({"pk": {"S": pk}, "sk": {"S": at.to_string()}, "l": {"S": "x"}, "v": {"S": "y"}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+    }
+    for (partitions, fetched) in [
+        ("'a'", 1.5),
+        ("'a', 'b'", 2.5),
+        ("'a', 'b', 'c'", 3.0),
+        ("'c', 'a'", 2.0),
+    ] {
+        let statement = format!("SELECT v FROM tab.\"by-l\" WHERE pk IN [{partitions}]");
+        let answer = twin.ok(
+            "ExecuteStatement",
+            &json!({"Statement": statement, "ReturnConsumedCapacity": "INDEXES"}),
+        );
+        assert_eq!(
+            answer["ConsumedCapacity"]["Table"]["CapacityUnits"], fetched,
+            "{statement}: {answer}"
+        );
+    }
+}
