@@ -191,7 +191,7 @@ mod tests {
         let matches = |text: &str, value: &str| super::super::pattern::matches(&pattern(text), value, false);
         assert!(matches("${aws:PrincipalTag/a}*", "x*yz"));
         assert!(!matches("${aws:PrincipalTag/a}*", "xxyz"));
-        // Neither those of a variable's default.
+        // Nor do those in a variable's default.
         assert!(matches("${aws:nobody, 'x*y?'}*", "x*y?z"));
         assert!(!matches("${aws:nobody, 'x*y?'}*", "xxyyz"));
         assert!(matches("a${*}", "a*"));

@@ -402,7 +402,7 @@ fn an_empty_index_is_filled_for_minutes() {
     }
 }
 
-/// The counts of a table are refreshed at multiples of their age after its creation, however long that takes.
+/// The counts of a table are refreshed at multiples of their age after its creation, even if creating it takes time.
 #[test]
 fn counts_are_refreshed_by_the_age_of_the_table() {
     let hours = |hours: u64| Duration::from_secs(3600 * hours);
