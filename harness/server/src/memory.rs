@@ -21,6 +21,7 @@ pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<Option<String>, String> 
         stats::allocated::read()
     };
     let now = allocated().map_err(|error| format!("--max-memory: the allocator reports no statistics: {error}"))?;
+    engine.refuse_growth(now as u64 > bytes);
     let watching = thread::Builder::new().name("dynatwin-memory".into()).spawn(move || {
         while let Ok(allocated) = allocated() {
             engine.refuse_growth(allocated as u64 > bytes);
