@@ -183,6 +183,25 @@ fn a_sector_that_was_not_written_is_no_damage() {
     }
 }
 
+/// A disk with one segment, of these records, whose first is damaged.
+fn damaged(records: &[&[u8]]) -> SimDisk {
+    let mut file = older::file(FileKind::Log, 1, 7, 0, records);
+    file[100] = 2;
+    let manifest = Manifest {
+        id: 7,
+        next_file: 2,
+        snapshot: None,
+        segments: vec![Segment {
+            number: 1,
+            sealed: None,
+        }],
+    };
+    SimDisk::with([
+        ("000001.wal".to_owned(), file),
+        ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
+    ])
+}
+
 /// Fewer than 8 zeros at the end of a damaged record are its own, not those of an unwritten sector.
 #[test]
 fn few_zeros_are_no_unwritten_sector() {
@@ -190,22 +209,7 @@ fn few_zeros_are_no_unwritten_sector() {
         // A file's header has 40 bytes, and one of a record 32: the zeros begin a sector.
         let mut record = vec![1; 512 - 40 - 32];
         record.extend_from_slice(&vec![0; zeros]);
-        let mut file = older::file(FileKind::Log, 1, 7, 0, &[&record]);
-        file[100] = 2;
-        let manifest = Manifest {
-            id: 7,
-            next_file: 2,
-            snapshot: None,
-            segments: vec![Segment {
-                number: 1,
-                sealed: None,
-            }],
-        };
-        let disk = SimDisk::with([
-            ("000001.wal".to_owned(), file),
-            ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
-        ]);
-        match open(&disk) {
+        match open(&damaged(&[&record])) {
             Ok((_, _, report)) => assert_eq!((is_damage, report.cut.unwrap().offset), (false, 40), "{zeros} zeros"),
             Err(error) => assert_eq!(
                 (is_damage, error.to_string().split(". ").next()),
@@ -222,26 +226,10 @@ fn few_zeros_are_no_unwritten_sector() {
 /// A record's zeros at the end of a sector are no unwritten sector if another record follows in it.
 #[test]
 fn a_sector_with_a_later_record_was_written() {
-    for (second, is_damage) in [(&b"later"[..], true), (&[], false)] {
-        let mut record = vec![1; 400];
-        record.resize(600, 0);
-        let records: &[&[u8]] = if is_damage { &[&record, second] } else { &[&record] };
-        let mut file = older::file(FileKind::Log, 1, 7, 0, records);
-        file[100] = 2;
-        let manifest = Manifest {
-            id: 7,
-            next_file: 2,
-            snapshot: None,
-            segments: vec![Segment {
-                number: 1,
-                sealed: None,
-            }],
-        };
-        let disk = SimDisk::with([
-            ("000001.wal".to_owned(), file),
-            ("MANIFEST".to_owned(), manifest.encode().into_bytes()),
-        ]);
-        assert_eq!(open(&disk).is_err(), is_damage);
+    let mut first = vec![1; 400];
+    first.resize(600, 0);
+    for (records, is_damage) in [(vec![&first[..], b"later"], true), (vec![&first], false)] {
+        assert_eq!(open(&damaged(&records)).is_err(), is_damage);
     }
 }
 
