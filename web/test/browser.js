@@ -75,8 +75,9 @@ export async function violations(page) {
 /** Chooses an example by its title. */
 export const choose = (page, title) => page.getByLabel('Example').selectOption({ label: title });
 
-/** Puts code into the editor once the page has started, which would replace it by the opening example, and runs it from the start. */
+/** Puts code into the editor, and runs it from the start. */
 export async function run(page, code) {
+  // While the page starts, its opening example replaces what is in the editor.
   await page.waitForFunction(() => performance.getEntriesByName('interactive').length > 0);
   await write(page, code);
   const stop = page.getByRole('button', { name: 'Stop', exact: true });

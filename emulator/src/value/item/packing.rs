@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn number_sets_are_known_after_each_move() {
         for has_sets in [true, false] {
-            let value = if has_sets { "number set" } else { "text" };
+            let value = if has_sets { "number set" } else { "null" };
             let attribute = if has_sets {
                 AttributeValue::Ns(vec![1.into()])
             } else {
